@@ -38,15 +38,18 @@ constexpr vec<int> vjp(graph& g, const vec<int>& y, const vec<int>& y_bar, const
   for (const int i : wrt) first = i < first ? i : first;
   if (first > last) return result;
   // active: depends on wrt. Positions are relative to `first`: no node before it can be active.
-  vec<char> active(last - first + 1, 0);
+  vec<char> marks(last - first + 1, 0);
+  char* const active = marks.begin(); // no call for each access: see block_list.hpp
   for (const int i : wrt)
     if (i <= last) active[i - first] = 1;
   for (int i = first; i <= last; ++i) {
-    if (!rule(g[i].o).differentiable) continue;
-    for (const int k : g[i].in)
+    const node& v = g[i];
+    if (!rule(v.o).differentiable) continue;
+    for (const int k : v.in)
       if (k >= first && active[k - first]) active[i - first] = 1;
   }
-  vec<int> bar(last - first + 1, no_node);
+  vec<int> cotangents(last - first + 1, no_node);
+  int* const bar = cotangents.begin();
   for (int i = 0; i < y.size(); ++i)
     if (y[i] >= first && active[y[i] - first])
       bar[y[i] - first] = accumulate(g, bar[y[i] - first], widen(g, y_bar[i]));

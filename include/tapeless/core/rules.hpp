@@ -34,7 +34,11 @@ struct rule_watch : tensor_owner {
 
   constexpr bool sound() const { return !broken.found; }
   constexpr bool require(bool holds, const char* rule, const shape& a = {}, const shape& b = {}) {
-    if (holds) return true;
+    return holds || broken_by(rule, a, b); // one statement where the rule holds
+  }
+
+private:
+  constexpr bool broken_by(const char* rule, const shape& a, const shape& b) {
     if (stop_at_misuse) misuse(rule);
     if (sound()) broken = {true, rule, a, b};
     return false;

@@ -18,10 +18,11 @@ struct shape {
 
   constexpr extent_t operator[](int i) const { return d[i]; }
   friend constexpr bool operator==(const shape& x, const shape& y) {
-    if (x.rank != y.rank) return false;
-    for (int i = 0; i < x.rank; ++i)
-      if (x.d[i] != y.d[i]) return false;
-    return true;
+    static_assert(max_rank == 6);
+    return x.rank == y.rank && (x.rank < 1 || x.d[0] == y.d[0]) && (x.rank < 2 || x.d[1] == y.d[1]) &&
+           (x.rank < 3 || x.d[2] == y.d[2]) && (x.rank < 4 || x.d[3] == y.d[3]) &&
+           (x.rank < 5 || x.d[4] == y.d[4]) &&
+           (x.rank < 6 || x.d[5] == y.d[5]); // one statement: compilers count them
   }
 };
 
@@ -76,13 +77,14 @@ constexpr bool numel_representable(const shape& s) {
   int deg = 0;
   double c = 1;
   for (int i = 0; i < s.rank; ++i) {
-    deg += degree(s.d[i]);
-    c *= static_cast<double>(coefficient(s.d[i]));
+    if (s.d[i] > coefficient_mask) deg += degree(s.d[i]);
+    c *= static_cast<double>(s.d[i] & coefficient_mask);
   }
   return deg <= max_names && c <= static_cast<double>(coefficient_mask);
 }
 
 constexpr bool broadcastable(const shape& a, const shape& b) {
+  if (a == b) return true;
   for (int i = 1; i <= a.rank && i <= b.rank; ++i) {
     const extent_t x = a.d[a.rank - i], y = b.d[b.rank - i];
     if (x != y && x != 1 && y != 1) return false;
@@ -91,6 +93,7 @@ constexpr bool broadcastable(const shape& a, const shape& b) {
 }
 // @pre broadcastable(a, b)
 constexpr shape broadcast(const shape& a, const shape& b) {
+  if (a == b) return a;
   shape r = a.rank >= b.rank ? a : b;
   const shape& q = a.rank >= b.rank ? b : a;
   for (int i = 1; i <= q.rank; ++i)

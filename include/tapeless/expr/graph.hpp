@@ -18,8 +18,7 @@ struct graph : rule_watch {
   bool in_adjoint = false; // marks the nodes made while a vjp runs
 
   constexpr const node& operator[](int id) const {
-    using list = block_list<node>;
-    return nodes.block_[id >> list::shift]->element[id & (list::length - 1)];
+    return nodes.block_[id >> block_list<node>::shift]->element[id & (block_list<node>::length - 1)];
   }
   constexpr int size() const { return nodes.size(); }
 
@@ -96,7 +95,10 @@ struct graph : rule_watch {
   constexpr bool has_counts() const { return counted_.count > 0; }
   constexpr bool is_constant(int id) const { return nodes[id].o == op::constant; }
   constexpr double value(int id) const { return std::bit_cast<double>(nodes[id].attr); }
-  constexpr bool is(int id, double x) const { return is_constant(id) && value(id) == x; }
+  constexpr bool is(int id, double x) const {
+    const node& v = nodes[id];
+    return v.o == op::constant && std::bit_cast<double>(v.attr) == x;
+  }
 
 private:
   // Is v, as a cotangent, zero by construction in places? In an equal node of the user's the zero is an ordinary

@@ -64,12 +64,13 @@ constexpr bool equal(const node& x, const node& y) {
          x.attr2 == y.attr2 && x.t == y.t && x.s == y.s && (!is_custom(x.o) || x.custom == y.custom);
 }
 constexpr std::uint32_t hash(const node& v) {
-  std::uint32_t h = static_cast<std::uint32_t>(v.o) * 0x9E3779B1u;
-  h = (h ^ static_cast<std::uint32_t>(v.in[0])) * 0x85EBCA6Bu;
-  h = (h ^ (h >> 15) ^ static_cast<std::uint32_t>(v.in[1])) * 0xC2B2AE35u;
-  h = (h ^ (h >> 13) ^ static_cast<std::uint32_t>(v.in[2])) * 0x27D4EB2Fu;
-  h = (h ^ (h >> 16) ^ static_cast<std::uint32_t>(v.attr ^ (v.attr >> 32))) * 0x9E3779B1u;
-  return h ^ (h >> 15);
+  const std::uint64_t h =
+      (static_cast<std::uint64_t>(v.o) * 0x9E3779B97F4A7C15u + static_cast<std::uint32_t>(v.in[0])) *
+          0xBF58476D1CE4E5B9u +
+      (static_cast<std::uint32_t>(v.in[1]) * 0x94D049BB133111EBu ^
+       static_cast<std::uint32_t>(v.in[2]) * 0xD6E8FEB86659FD93u) +
+      v.attr * 0xA0761D6478BD642Fu;
+  return static_cast<std::uint32_t>((h ^ (h >> 29)) * 0x9E3779B97F4A7C15u >> 32);
 }
 
 } // namespace tapeless::detail

@@ -47,14 +47,15 @@ template <shape A, shape B>
 concept bias_meets_channels = broadcastable(A, B) || !bias_without_channel(A, B);
 
 constexpr void require_broadcast(graph& g, int a, int b) {
-  if (!broadcastable(g[a].s, g[b].s))
+  const node &x = g[a], &y = g[b];
+  if (!broadcastable(x.s, y.s)) {
     require(
-        g, !bias_without_channel(g[a].s, g[b].s),
+        g, !bias_without_channel(x.s, y.s),
         "tapeless: elementwise op(a, b): the shapes broadcast; the bias of the channels of images is tl::channel(b)",
-        g[a].s, g[b].s);
-  require(g, broadcastable(g[a].s, g[b].s), "tapeless: elementwise op(a, b): the shapes broadcast", g[a].s,
-          g[b].s);
-  require(g, g[a].t == g[b].t, "tapeless: elementwise op(a, b): both have one element type; cast one first");
+        x.s, y.s);
+    require(g, false, "tapeless: elementwise op(a, b): the shapes broadcast", x.s, y.s);
+  }
+  require(g, x.t == y.t, "tapeless: elementwise op(a, b): both have one element type; cast one first");
 }
 
 template <op O, class T, class A> constexpr auto apply_unary(const A& a) {

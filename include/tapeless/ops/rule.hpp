@@ -44,8 +44,8 @@ struct count {
   // k for each element of s; there may be more elements than a tensor can have
   constexpr count(double k, const shape& s) : c(k) {
     for (int i = 0; i < s.rank; ++i) {
-      c *= static_cast<double>(coefficient(s.d[i]));
-      names = names_product(names, detail::names(s.d[i]));
+      c *= static_cast<double>(s.d[i] & coefficient_mask);
+      if (!is_static(s.d[i])) names = names_product(names, detail::names(s.d[i]));
     }
   }
 };

@@ -73,14 +73,9 @@ constexpr int minus_logsumexp(graph& g, int a, int b) {
   return logsumexp(g, a, axes) == b ? log_softmax(g, a, axes) : no_node;
 }
 
-constexpr int binary(graph& g, op o, int a, int b) {
-  const shape full = broadcast(g[a].s, g[b].s);
-  a = unexpanded(g, a);
-  b = unexpanded(g, b);
-  const shape s = broadcast(g[a].s, g[b].s);
-  if (!(s == full)) return expand(g, binary(g, o, a, b), full);
-  const dtype t = g[a].t, result = compares(o) ? dtype::boolean : t;
-  if (o == op::div && t == dtype::i32) o = op::quotient;
+// op(a, b) of shape s where an operand is constant; no_node: the constant says nothing
+constexpr int binary_with_constant(graph& g, op o, int a, int b, const shape& s) {
+  const dtype t = g[a].t;
   if (g.is_constant(a) && g.is_constant(b)) {
     const double x = g.value(a), y = g.value(b);
     if (t == dtype::i32)
@@ -97,32 +92,40 @@ constexpr int binary(graph& g, op o, int a, int b) {
       ((o == op::add || o == op::sub) && g.is(b, 0)))
     return expand(g, a, s);
   if (o == op::sub && g.is(a, 0)) return unary(g, op::neg, expand(g, b, s));
+  // A cotangent that is zero stays exactly zero, also times inf or NaN.
+  if (g.in_adjoint && ((g.is(a, 0) && (o == op::mul || o == op::div)) || (g.is(b, 0) && o == op::mul)))
+    return zeros(g, t, s);
+  return no_node;
+}
+constexpr int binary(graph& g, op o, int a, int b) {
+  const shape s = broadcast(g[a].s, g[b].s);
+  if (g[a].o == op::expand || g[b].o == op::expand) {
+    a = unexpanded(g, a);
+    b = unexpanded(g, b);
+    if (!(broadcast(g[a].s, g[b].s) == s)) return expand(g, binary(g, o, a, b), s);
+  }
+  const node &x = g[a], &y = g[b]; // nodes do not move
+  if (o == op::div && x.t == dtype::i32) o = op::quotient;
+  if (x.o == op::constant || y.o == op::constant)
+    if (const int simpler = binary_with_constant(g, o, a, b, s); simpler >= 0) return simpler;
   if (g.in_adjoint && (o == op::mul || o == op::div)) {
-    // A cotangent that a where made zero stays exactly zero, also times inf or NaN:
-    // where(c, d, 0) * z = where(c, d * z, 0).
-    if (g.is(a, 0) || (o == op::mul && g.is(b, 0))) return zeros(g, t, s);
-    for (const bool left : {true, false}) {
-      const int x = left ? a : b, z = left ? b : a, k = branch_beside_zero(g, x);
-      if (k == 0 || (!left && o == op::div)) continue;
-      const node w = g[x];
-      const int d = left ? binary(g, o, w.in[k], z) : binary(g, o, z, w.in[k]);
-      return expand(g, with_branch(g, w, k, d), s);
-    }
+    // A cotangent that a where made zero stays so: where(c, d, 0) * z = where(c, d * z, 0).
+    if (const int k = branch_beside_zero(g, a); k > 0)
+      return expand(g, with_branch(g, node(x), k, binary(g, o, x.in[k], b)), s);
+    if (const int k = o == op::mul ? branch_beside_zero(g, b) : 0; k > 0)
+      return expand(g, with_branch(g, node(y), k, binary(g, o, a, y.in[k])), s);
   }
   if (const int k = g.in_adjoint && (o == op::add || o == op::sub) ? branch_beside_zero(g, a) : 0;
-      k > 0 && k == branch_beside_zero(g, b) && g[a].in[0] == g[b].in[0]) {
+      k > 0 && k == branch_beside_zero(g, b) && x.in[0] == y.in[0])
     // where(c, d, 0) + where(c, e, 0) = where(c, d + e, 0)
-    const node w = g[a];
-    return expand(g, with_branch(g, w, k, binary(g, o, w.in[k], g[b].in[k])), s);
-  }
+    return expand(g, with_branch(g, node(x), k, binary(g, o, x.in[k], y.in[k])), s);
   if (const int difference = o == op::sub ? minus_logsumexp(g, a, b) : no_node; difference >= 0)
     return difference;
-  if (commutes(o) && a > b) {
-    const int k = a;
-    a = b;
-    b = k;
-  }
-  return g.intern({.o = o, .t = result, .in = {a, b, no_node}, .s = s});
+  const bool swapped = a > b && commutes(o);
+  return g.intern({.o = o,
+                   .t = compares(o) ? dtype::boolean : x.t,
+                   .in = {swapped ? b : a, swapped ? a : b, no_node},
+                   .s = s});
 }
 
 constexpr int negated(graph& g, int c) {

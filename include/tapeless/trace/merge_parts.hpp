@@ -235,14 +235,16 @@ public:
     uses_ = vec<int>(size, 0);
     vec<char> inner(size, 0); // its reader is a larger sum or concatenation
     for (const int i : roots) uses_[i] += 1;
-    for (int i = size - 1; i >= 0; --i)
-      if (uses_[i] > 0)
-        for (const int k : g_[i].in)
-          if (k >= 0) {
-            ++uses_[k];
-            inner[k] = g_[i].o == g_[k].o && g_[i].attr == g_[k].attr &&
-                       (g_[i].o == op::concat || g_[i].s == g_[k].s);
-          }
+    for (int i = size - 1; i >= 0; --i) {
+      if (uses_[i] == 0) continue;
+      const node& v = g_[i];
+      for (const int k : v.in)
+        if (k >= 0) {
+          const node& w = g_[k];
+          ++uses_[k];
+          inner[k] = v.o == w.o && v.attr == w.attr && (v.o == op::concat || v.s == w.s);
+        }
+    }
     vec<int> now(size, no_node);
     for (int i = 0; i < size; ++i) {
       if (uses_[i] == 0) continue;
@@ -272,17 +274,19 @@ public:
 
 // Do two products that the roots need read the same tensor, or parts of it?
 constexpr bool may_have_parts(const graph& g, const vec<int>& roots) {
-  vec<char> needed(g.size(), 0), read(g.size(), 0);
+  vec<char> marks(g.size(), 0), read(g.size(), 0);
+  char* const needed = marks.begin();
   for (const int i : roots) needed[i] = 1;
   bool joins = false, shared = false;
   for (int i = g.size() - 1; i >= 0; --i) {
     if (needed[i] == 0) continue;
-    for (const int k : g[i].in)
+    const node& v = g[i];
+    for (const int k : v.in)
       if (k >= 0) needed[k] = 1;
-    joins = joins || g[i].o == op::add || g[i].o == op::concat;
-    if (can_be_a_part(g[i].o))
+    joins = joins || v.o == op::add || v.o == op::concat;
+    if (can_be_a_part(v.o))
       for (int k = 0; k < 2; ++k) {
-        char& seen = read[origin(g, g[i].in[k])];
+        char& seen = read[origin(g, v.in[k])];
         shared = shared || seen != 0;
         seen = 1;
       }

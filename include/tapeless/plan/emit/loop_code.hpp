@@ -14,9 +14,10 @@ namespace tapeless::detail {
 constexpr bool is_reduction(const node& v) { return rule(v.o).k == kind::reduction; }
 // Do two slots read the same elements?
 constexpr bool same_slot(const slot& a, const slot& b) {
-  for (int i = 0; i < max_rank; ++i)
-    if (a.stride[i] != b.stride[i]) return false;
-  return same_start(a, b);
+  static_assert(max_rank == 6);
+  return same_start(a, b) && a.stride[0] == b.stride[0] && a.stride[1] == b.stride[1] &&
+         a.stride[2] == b.stride[2] && a.stride[3] == b.stride[3] && a.stride[4] == b.stride[4] &&
+         a.stride[5] == b.stride[5];
 }
 // The shape of what a loop over `it` reads of a block. Axes along which it stays have extent 1.
 constexpr shape visited_of(shape it, const extent_t (&stride)[max_rank]) {
@@ -57,10 +58,9 @@ template <int N, int O> class loop_code {
 
   // The register of instruction q, which is emitted if the loop does not have it already.
   constexpr int emit_once(const step& s, instruction q, dtype result) {
-    for (int k = s.code0; k < r_.codes; ++k) {
-      instruction e(r_.code[k]);
-      if (e.o == q.o && e.a == q.a && e.t == q.t && e.imm == q.imm) return e.dst;
-    }
+    const std::uint64_t wanted = q.word();
+    for (int k = s.code0; k < r_.codes; ++k)
+      if (((r_.code[k] ^ wanted) & instruction::bits_of_load) == 0) return instruction(r_.code[k]).dst;
     q.dst = new_register(result);
     r_.code[r_.codes++] = q.word();
     return q.dst;

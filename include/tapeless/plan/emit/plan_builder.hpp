@@ -24,7 +24,7 @@ constexpr extent_t bytes_of(extent_t n, extent_t bytes_each) {
 }
 // Do two slots begin at the same element?
 constexpr bool same_start(const slot& a, const slot& b) {
-  return a.at == b.at && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.t == b.t;
+  return a.t == b.t && a.offset[0] == b.offset[0] && a.offset[1] == b.offset[1] && a.at == b.at;
 }
 
 template <int N, int O> struct plan_builder {
@@ -140,7 +140,7 @@ template <int N, int O> struct plan_builder {
       bool in_cache = q.at.where == place::sweep;
       for (int j = 0; j < k && !in_cache; ++j) {
         const slot& before = made.slot_[open_sweep.slots[j].slot];
-        in_cache = same_start(before, q) && before.stride[0] == q.stride[0] &&
+        in_cache = before.stride[0] == q.stride[0] && same_start(before, q) &&
                    numel(open_sweep.slots[j].visited) == numel(x.visited);
       }
       if (!in_cache) count_bytes(x.adjoint, x.visited, q.t);

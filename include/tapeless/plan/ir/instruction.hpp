@@ -42,6 +42,8 @@ struct instruction {
         c(static_cast<int>((w >> 32) & 255)),
         t(static_cast<dtype>((w >> 40) & 255)),
         imm(static_cast<int>(w >> 48)) {}
+  // in a word: all but dst, b and c
+  static constexpr std::uint64_t bits_of_load = 0xffffff0000ff00ffu;
   constexpr std::uint64_t word() const {
     return static_cast<std::uint64_t>(o) | static_cast<std::uint64_t>(dst) << 8 |
            static_cast<std::uint64_t>(a) << 16 | static_cast<std::uint64_t>(b) << 24 |
