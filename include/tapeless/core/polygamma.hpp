@@ -19,13 +19,14 @@ inline constexpr double no_number = __builtin_bit_cast(double, std::uint64_t{0x7
 
 template <class Math> constexpr double digamma_of(double x) {
   if (x == 0) return -1 / x;
+  double terms = 0;
   if (x < 0) {
     if (Math::floor(x) == x) return no_number;
     constexpr double pi = 3.14159265358979323846;
-    return digamma_of<Math>(1 - x) - pi / Math::tan(pi * (x - Math::floor(x + 0.5)));
+    terms = pi / Math::tan(pi * (x - Math::floor(x + 0.5)));
+    x = 1 - x;
   }
   if (x == unbounded) return x;
-  double terms = 0;
   for (; x < 10; x += 1) terms += 1 / x;
   const double u = 1 / (x * x);
   const double rest =

@@ -20,9 +20,12 @@
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define TAPELESS_KERNEL __host__ __device__ __forceinline__
+#define TAPELESS_CALLED_BY_KERNELS \
+  inline __host__ __device__ __noinline__ // keeps the registers of a kernel few
 #define TAPELESS_UNROLL _Pragma("unroll")
 #else
 #define TAPELESS_KERNEL [[gnu::always_inline]] inline
+#define TAPELESS_CALLED_BY_KERNELS inline
 #define TAPELESS_UNROLL _Pragma("GCC unroll 8")
 #endif
 

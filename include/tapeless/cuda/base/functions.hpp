@@ -59,6 +59,10 @@ struct numbers_of_the_device {
   TAPELESS_KERNEL static double pow(double x, double y) { return TAPELESS_MATH pow(x, y); }
   TAPELESS_KERNEL static double tan(double x) { return TAPELESS_MATH tan(x); }
 };
+TAPELESS_CALLED_BY_KERNELS double digamma(double x) { return detail::digamma_of<numbers_of_the_device>(x); }
+TAPELESS_CALLED_BY_KERNELS double polygamma(double order, double x) {
+  return detail::polygamma_of<numbers_of_the_device>(order, x);
+}
 
 // y = f(x)
 template <detail::op O, class T> TAPELESS_KERNEL T function(T x) {
@@ -71,8 +75,7 @@ template <detail::op O, class T> TAPELESS_KERNEL T function(T x) {
   else if constexpr (O == op::erfc) return TAPELESS_MATH erfc(x);
   else if constexpr (O == op::erfinv) return inverse_erf(x);
   else if constexpr (O == op::lgamma) return log_of_gamma(x);
-  else if constexpr (O == op::digamma)
-    return static_cast<T>(detail::digamma_of<numbers_of_the_device>(static_cast<double>(x)));
+  else if constexpr (O == op::digamma) return static_cast<T>(digamma(static_cast<double>(x)));
   else if constexpr (O == op::sigmoid) {
     // exp of what is not positive does not overflow
     const T e = TAPELESS_MATH exp(x < 0 ? x : -x), small = e / (T(1) + e);
@@ -119,8 +122,7 @@ template <detail::op O, class T> TAPELESS_KERNEL T function(T x, T y) {
     return r == 0 ? TAPELESS_MATH copysign(r, y) : (r < 0) == (y < 0) ? r : r + y;
   } else if constexpr (O == op::hypot) return TAPELESS_MATH hypot(x, y);
   else if constexpr (O == op::polygamma)
-    return static_cast<T>(
-        detail::polygamma_of<numbers_of_the_device>(static_cast<double>(x), static_cast<double>(y)));
+    return static_cast<T>(polygamma(static_cast<double>(x), static_cast<double>(y)));
   else if constexpr (O == op::atan2) return TAPELESS_MATH atan2(x, y);
   else static_assert(O == op::count_, "tapeless: an elementwise op has a line in cuda/base/functions.hpp");
 }
