@@ -76,10 +76,11 @@ template <class F> void for_each_place(const layout& how, F&& f) {
   for (std::size_t i = 0, k = 0; i < n; ++i) {
     f(k);
     for (std::size_t a = axes.size(); a-- > 0;) {
-      k += axes[a].stride;
-      if (++axes[a].at < axes[a].extent) break;
-      k -= axes[a].stride * axes[a].extent;
-      axes[a].at = 0;
+      axis& x = axes[a];
+      k += x.stride;
+      if (++x.at != x.extent) break; // with < nvcc reads a list of template arguments
+      k -= x.stride * x.extent;
+      x.at = 0;
     }
   }
 }
