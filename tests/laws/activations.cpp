@@ -83,10 +83,10 @@ TEST_CASE("activations: values and derivatives are right at kinks and far out") 
   CHECK(std::isnan(at([](auto x) { return clamp(x, 0.0, 6.0); }, nan).first));
   CHECK(at([](auto x) { return gelu(x); }, -10).first ==
         doctest::Approx(-7.619853024160527e-23).epsilon(1e-12).scale(0));
-  const pair exact = at([](auto x) { return gelu(x); }, -4),
+  const pair plain = at([](auto x) { return gelu(x); }, -4),
              cubic = at([](auto x) { return gelu_tanh(x); }, -4);
-  CHECK(exact.first == doctest::Approx(-0.000126684967332479685).epsilon(1e-14).scale(0));
-  CHECK(exact.second == doctest::Approx(-0.000503649661226421486).epsilon(1e-14).scale(0));
+  CHECK(plain.first == doctest::Approx(-0.000126684967332479685).epsilon(1e-14).scale(0));
+  CHECK(plain.second == doctest::Approx(-0.000503649661226421486).epsilon(1e-14).scale(0));
   CHECK(cubic.first == doctest::Approx(-0.0000702459481923726898).epsilon(1e-14).scale(0));
   CHECK(cubic.second == doctest::Approx(-0.000335123197122670758).epsilon(1e-13).scale(0));
   CHECK(at([](auto x) { return gelu(x); }, 1e10) == pair(1e10, 1));
