@@ -4,6 +4,7 @@
 // From the operands of an elementwise op to its node. Checks element types and shapes: of typed handles by
 // static_assert, of vars in the graph.
 #pragma once
+#include <concepts>
 #include "../core/csr.hpp"
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"

@@ -281,6 +281,10 @@ template <auto Axis, auto Before, detail::handle A, class... X> constexpr auto p
   static_assert(detail::never<A>, "tapeless: pad<axis, before, after>(a): the axis, before and after are template arguments, as in pad<1, 0, 2>(a)");
   return a;
 }
+template <auto Axis, auto Before, auto After, detail::handle A> constexpr auto pad(const A& a, detail::misplaced, detail::misplaced = {}) {
+  static_assert(detail::never<A>, "tapeless: pad<axis, before, after>(a): behind a stands tl::fill(v), tl::reflect, tl::edge or tl::wrap_around, or nothing");
+  return a;
+}
 template <class T, detail::handle A, class... X> constexpr auto one_hot(const A& label, const X&...) {
   static_assert(detail::never<A>, "tapeless: one_hot<T, n>(label): n is a template argument, as in one_hot<float, 10>(label)");
   return label;
