@@ -91,6 +91,13 @@ constexpr auto moves = cases<block<double>>(
         },
         rounds_once),
     pair(
+        "pad<2, 1, 2>, fill", [](const auto& x) { return tl::square(tl::pad<2, 1, 2>(x, tl::fill(2.5))); },
+        [](const auto& x) {
+          using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+          return ref::square(ref::pad(x, 2, 1, 2, T(2.5)));
+        },
+        rounds_once),
+    pair(
         "pad<1, 2, 1>, edge", [](const auto& x) { return tl::square(tl::pad<1, 2, 1>(x, tl::edge)); },
         [](const auto& x) {
           return ref::square(

@@ -138,6 +138,13 @@ TEST_CASE("functions: values and derivatives are right at kinks, at the ends of 
   CHECK(std::isnan(at([](auto x) { return fmod(x, 0.0); }, 1).first));
   CHECK(at([](auto x) { return remainder(x, 1.0); }, -1e-20) == pair(1, 1));
   CHECK(at([](auto x) { return remainder(x, std::numeric_limits<double>::infinity()); }, -2).first == inf);
+  CHECK(at([](auto y) { return remainder(1.0, y); }, -inf) == pair(-inf, 1)); // x + y
+  CHECK(at([](auto y) { return remainder(-2.0, y); }, inf) == pair(inf, 1));
+  CHECK(at([](auto y) { return remainder(1.0, y); }, inf) == pair(1, 0));
+  CHECK(at([](auto y) { return remainder(-1.0, y); }, -inf) == pair(-1, 0));
+  CHECK(at([](auto y) { return remainder(-1e-20, y); }, 1) == pair(1, 1));
+  CHECK(std::isnan(
+      at([](auto y) { return remainder(std::numeric_limits<double>::infinity(), y); }, inf).second));
   CHECK(at([](auto x) { return hypot(x, 0.0); }, 0) == pair(0, 0));
   CHECK(at([](auto x) { return hypot(x, 0.0); }, -2) == pair(2, -1));
   CHECK(at([](auto x) { return hypot(x, 4e200); }, 3e200).first == doctest::Approx(5e200).epsilon(1e-15));

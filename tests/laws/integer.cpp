@@ -39,6 +39,11 @@ constexpr auto operators = cases<real<double>, integers>(
         "xor", [](const auto& x, const auto& i, const auto& j) { return factor(x, i ^ j); },
         [](const auto& x, const auto& i, const auto& j) { return factor(x, ref::bit_xor(i, j)); }),
     pair(
+        "complement", [](const auto& x, const auto& i, const auto& j) { return factor(x, ~i & j); },
+        [](const auto& x, const auto& i, const auto& j) {
+          return factor(x, ref::bit_and(ref::bit_xor(i, ref::array<std::int32_t>({}, -1)), j));
+        }),
+    pair(
         "shift left", [](const auto& x, const auto& i, const auto& j) { return factor(x, i << j); },
         [](const auto& x, const auto& i, const auto& j) { return factor(x, ref::shift_left(i, j)); }),
     pair(

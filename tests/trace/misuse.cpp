@@ -120,6 +120,7 @@ constexpr broken found[] = {
     breaks<I>([](var h) { return pow(h, h); }),
     breaks<I>([](var h) { return exp(h); }),
     breaks<V>([](var h) { return h % h; }),
+    breaks<V>([](var h) { return ~h; }),
     breaks<V>([](var h) { return h && h; }),
     breaks<V>([](var h) { return !h; }),
     breaks<V>([](var h) { return where(h, h, 0.0); }),

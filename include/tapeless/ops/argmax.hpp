@@ -14,6 +14,9 @@ inline constexpr keepdims_t keepdims{};
 
 namespace detail {
 
+template <class... Axes>
+concept no_axis_is_bool = (!std::is_same_v<Axes, bool> && ...); // sum<0, true> would name axis 1
+
 constexpr int argmax_node(graph& g, int a, unsigned axes, bool least) {
   return g.intern({.o = op::argmax,
                    .t = dtype::i32,
@@ -25,7 +28,10 @@ constexpr int argmax_node(graph& g, int a, unsigned axes, bool least) {
 constexpr int argmax(graph& g, int a, unsigned axes) { return argmax_node(g, a, axes, false); }
 constexpr int argmin(graph& g, int a, unsigned axes) { return argmax_node(g, a, axes, true); }
 
-template <auto F, bool Keep, int... Axes, class A> constexpr auto apply_argmax(const A& a) {
+template <auto F, bool Keep, auto... Axes, class A> constexpr auto apply_argmax(const A& a) {
+  static_assert(
+      no_axis_is_bool<decltype(Axes)...>,
+      "tapeless: reduction<axes...>(a): an axis is a number; to keep the axes, tl::keepdims stands behind a");
   graph& g = graph_of(a);
   if constexpr (any_var<A>) {
     const shape s = g[a.id()].s;
@@ -53,17 +59,17 @@ template <auto F, bool Keep, int... Axes, class A> constexpr auto apply_argmax(c
 // argmax<axes...>(a): row-major position of the first maximum within the axes (all axes if none is given).
 //   (.., axes.., ..) -> (.., ..) int32; with keepdims the axes keep extent 1    Cost: one flop for each element of a.
 // A NaN counts as the maximum. The axes may not be empty: a named extent that is 0 is an exception at run time.
-template <int... Axes, detail::handle A> constexpr auto argmax(const A& a) {
+template <auto... Axes, detail::handle A> constexpr auto argmax(const A& a) {
   return detail::apply_argmax<detail::argmax, false, Axes...>(a);
 }
-template <int... Axes, detail::handle A> constexpr auto argmax(const A& a, keepdims_t) {
+template <auto... Axes, detail::handle A> constexpr auto argmax(const A& a, keepdims_t) {
   return detail::apply_argmax<detail::argmax, true, Axes...>(a);
 }
 // argmin<axes...>(a): that of the first minimum; a NaN counts as the minimum. Cost: one flop for each element of a.
-template <int... Axes, detail::handle A> constexpr auto argmin(const A& a) {
+template <auto... Axes, detail::handle A> constexpr auto argmin(const A& a) {
   return detail::apply_argmax<detail::argmin, false, Axes...>(a);
 }
-template <int... Axes, detail::handle A> constexpr auto argmin(const A& a, keepdims_t) {
+template <auto... Axes, detail::handle A> constexpr auto argmin(const A& a, keepdims_t) {
   return detail::apply_argmax<detail::argmin, true, Axes...>(a);
 }
 

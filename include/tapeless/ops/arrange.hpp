@@ -7,6 +7,7 @@
 #include <array>
 #include <tuple>
 #include <utility>
+#include "../core/tree.hpp"
 #include "elementwise.hpp"
 #include "index.hpp"
 #include "reduce.hpp"
@@ -22,6 +23,12 @@ struct wrap_t {};
 inline constexpr reflect_t reflect{};  // a mirrored at its first and last element, which are not repeated
 inline constexpr edge_t edge{};        // the first and the last element
 inline constexpr wrap_t wrap_around{}; // a once more
+
+// tl::fill(v), a tag of pad, too: the number v stands beyond the ends
+template <detail::number N> struct fill {
+  N value;
+  constexpr explicit fill(N v) : value(v) {}
+};
 
 namespace detail {
 
@@ -150,6 +157,17 @@ template <class Mode, int Axis, extent_t Before, extent_t After> struct border_r
   }
 };
 
+// `border` is a scalar. Not a sum: beside an infinite number 0 would be NaN.
+template <int Axis, extent_t Before, extent_t After> constexpr int with_border(graph& g, int a, int border) {
+  const shape s = g[a].s;
+  const int axis = axis_of(Axis, s.rank);
+  const auto part = [&](extent_t count) { return expand(g, border, with_extent(s, axis, count)); };
+  if (s.d[axis] == 0) return part(Before + After);
+  int r = a;
+  if (Before > 0) r = concat(g, part(Before), r, axis);
+  if (After > 0) r = concat(g, r, part(After), axis);
+  return r;
+}
 template <class Mode>
 concept border_mode =
     std::is_same_v<Mode, reflect_t> || std::is_same_v<Mode, edge_t> || std::is_same_v<Mode, wrap_t>;
@@ -249,6 +267,29 @@ constexpr auto pad(const A& a, Mode) {
   return detail::arranged<rule>(
       a,
       "tapeless: pad<axis, before, after>(a, mode): the axis exists and is static, and is long enough for the border");
+}
+// pad<axis, before, after>(a, tl::fill(v)): v beyond the ends; a is float, double or int32, v an integer of int32
+template <int Axis, extent_t Before, extent_t After, detail::handle A, class N>
+constexpr auto pad(const A& a, fill<N> border) {
+  using namespace detail;
+  const auto zeros_beyond = pad<Axis, Before, After>(a); // its rules are those of this op; nothing reads it
+  graph& g = graph_of(a);
+  static_assert(any_var<A> || arithmetic<value_type_t<A>>,
+                "tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first");
+  if constexpr (any_var<A>)
+    require(g, a.type() != dtype::boolean,
+            "tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first");
+  const int v = lift(g, border.value, g[a.id()].t);
+  if (!g.sound()) return zeros_beyond;
+  decltype(pad<Axis, Before, After>(a)) r = zeros_beyond;
+  if constexpr (any_var<A>) r = var{&g, with_border<Axis, Before, After>(g, a.id(), v)};
+  else if constexpr (axis_in_range<Axis, A::extents.rank> && arithmetic<value_type_t<A>>)
+    if constexpr (is_static(A::extents.d[axis_of(Axis, A::extents.rank)]))
+      r = wrap<typename A::value_type,
+               with_extent(A::extents, axis_of(Axis, A::extents.rank),
+                           A::extents.d[axis_of(Axis, A::extents.rank)] + Before + After)>(
+          g, with_border<Axis, Before, After>(g, a.id(), v));
+  return r;
 }
 
 } // namespace tapeless

@@ -23,6 +23,17 @@ template <op O, class A, class B> constexpr auto apply_integer(const A& a, const
             "remainder, a & b of masks a && b");
   return apply_binary<O>(a, b);
 }
+template <class A> constexpr auto complement_of(const A& a) {
+  static_assert(any_var<A> || integer<value_type_t<A>>,
+                "tapeless: ~a: the element type is int32; of a mask it is !a");
+  if constexpr (any_var<A>) {
+    if (!require(graph_of(a), a.type() == dtype::i32,
+                 "tapeless: ~a: the element type is int32; of a mask it is !a"))
+      return a;
+    return apply_binary<op::bit_xor>(a, -1);
+  } else if constexpr (integer<value_type_t<A>>) return apply_binary<op::bit_xor>(a, -1);
+  else return a;
+}
 
 } // namespace detail
 
@@ -43,6 +54,8 @@ template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto operator|(const A& a, const B& b) { return detail::apply_integer<detail::op::bit_or>(a, b); }
 template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto operator^(const A& a, const B& b) { return detail::apply_integer<detail::op::bit_xor>(a, b); }
+// ~a = a ^ -1
+template <detail::handle A> constexpr auto operator~(const A& a) { return detail::complement_of(a); }
 // a << b drops what leaves 32 bits; a >> b keeps the sign. Of a b outside [0, 31]: 0, and 0 or -1
 template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto operator<<(const A& a, const B& b) { return detail::apply_integer<detail::op::shift_left>(a, b); }

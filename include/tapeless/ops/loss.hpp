@@ -4,6 +4,7 @@
 // softmax, log_softmax over the last axis (or a named one); cross entropies of labels and of probabilities.
 // They are written in terms of other ops, so that their derivatives fuse with the ops around them.
 #pragma once
+#include <initializer_list>
 #include <limits>
 #include "reduce.hpp"
 
@@ -19,11 +20,20 @@ struct ignore_label {
       : value(label), given(g) {} // as nvcc writes a template argument
 };
 
+namespace detail {
+template <class W>
+concept weights_are_a_tensor = handle<W>;
+} // namespace detail
+
 // Options of softmax_cross_entropy: a factor of each class, w: (classes); and a part of each label that all classes share.
-template <detail::handle W> struct class_weights {
+template <class W> struct class_weights {
+  static_assert(
+      detail::weights_are_a_tensor<W>,
+      "tapeless: class_weights(w): w is a tensor (classes), an argument of the program, and no list of numbers");
   W weights;
   constexpr explicit class_weights(const W& w) : weights(w) {}
 };
+template <class N> class_weights(std::initializer_list<N>) -> class_weights<std::initializer_list<N>>;
 struct label_smoothing {
   double part;
   constexpr explicit label_smoothing(double e) : part(e) {}

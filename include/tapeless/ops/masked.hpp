@@ -91,8 +91,11 @@ template <class A, class M, class F> constexpr auto with_mask(const A& a, const 
   } else if constexpr (of_bools<M> && masks<M, A>) return f(q.mask.id());
   else return a;
 }
-template <auto F, bool NotEmpty, int... Axes, class A, class M, class... Keep>
+template <auto F, bool NotEmpty, auto... Axes, class A, class M, class... Keep>
 constexpr auto masked_reduction(const A& a, const over<M>& q, Keep...) {
+  static_assert( // here, too: clang prints less ahead of the user's line
+      no_axis_is_bool<decltype(Axes)...>,
+      "tapeless: reduction<axes...>(a): an axis is a number; to keep the axes, tl::keepdims stands behind a");
   return with_mask(a, q, [&](int mask) {
     return apply_reduction < F, sizeof...(Keep) != 0, NotEmpty, Axes... > (a, mask);
   });
@@ -109,18 +112,18 @@ constexpr auto apply_masked_softmax(const A& a, const over<M>& q) {
 
 // clang-format off
 // sum<axes...>(a, over(mask)); of no element 0
-template <int... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto sum(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_sum, false, Axes...>(a, mask, keep...); }
 // mean<axes...>(a, over(mask)) = sum / the number of elements that count; of none NaN, with the derivative 0
-template <int... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto mean(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_mean, false, Axes...>(a, mask, keep...); }
 // max<axes...>(a, over(mask)), min: of none -inf and inf, with the derivative 0
-template <int... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto max(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_max, true, Axes...>(a, mask, keep...); }
-template <int... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto min(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_min, true, Axes...>(a, mask, keep...); }
 // logsumexp<axes...>(a, over(mask)): of none -inf, with the derivative 0
-template <int... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto logsumexp(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_logsumexp, true, Axes...>(a, mask, keep...); }
 // softmax<axis>(a, over(mask)): 0 outside the mask, and in a row without an element that counts. log_softmax: -inf there
 template <int Axis = -1, detail::handle A, detail::handle M>
@@ -128,11 +131,11 @@ constexpr auto softmax(const A& a, const over<M>& mask) { return detail::apply_m
 template <int Axis = -1, detail::handle A, detail::handle M>
 constexpr auto log_softmax(const A& a, const over<M>& mask) { return detail::apply_masked_softmax<detail::masked_log_softmax, Axis>(a, mask); }
 // variance<axes...>(a, over(mask)), std_dev: of none NaN, with the derivative 0; unbiased, of one NaN
-template <int... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto variance(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_variance<false>, false, Axes...>(a, mask, keep...); }
-template <int... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto variance(const A& a, const over<M>& mask, unbiased_t, Keep... keep) { return detail::masked_reduction<detail::masked_variance<true>, false, Axes...>(a, mask, keep...); }
-template <int... Axes, detail::handle A, detail::handle M, class... Tag>
+template <auto... Axes, detail::handle A, detail::handle M, class... Tag>
 constexpr auto std_dev(const A& a, const over<M>& mask, Tag... tag) { return detail::root(variance<Axes...>(a, mask, tag...)); }
 // clang-format on
 

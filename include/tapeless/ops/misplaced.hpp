@@ -269,6 +269,22 @@ template <auto... Axes, detail::handle A> constexpr auto trace(const A& a, detai
   static_assert(detail::never<A>, "tapeless: trace<k>(a): k is a template argument, as in trace<1>(a), and 0 if none is given");
   return a;
 }
+template <detail::handle A, class... X> constexpr auto pad(const A& a, const X&...) {
+  static_assert(detail::never<A>, "tapeless: pad<axis, before, after>(a): the axis, before and after are template arguments, as in pad<1, 0, 2>(a)");
+  return a;
+}
+template <auto Axis, detail::handle A, class... X> constexpr auto pad(const A& a, const X&...) {
+  static_assert(detail::never<A>, "tapeless: pad<axis, before, after>(a): the axis, before and after are template arguments, as in pad<1, 0, 2>(a)");
+  return a;
+}
+template <auto Axis, auto Before, detail::handle A, class... X> constexpr auto pad(const A& a, const X&...) {
+  static_assert(detail::never<A>, "tapeless: pad<axis, before, after>(a): the axis, before and after are template arguments, as in pad<1, 0, 2>(a)");
+  return a;
+}
+template <auto Axis, auto Before, auto After, detail::handle A> constexpr auto pad(const A& a, detail::misplaced, detail::misplaced = {}) {
+  static_assert(detail::never<A>, "tapeless: pad<axis, before, after>(a): behind a stands tl::fill(v), tl::reflect, tl::edge or tl::wrap_around, or nothing");
+  return a;
+}
 template <class T, detail::handle A, class... X> constexpr auto one_hot(const A& label, const X&...) {
   static_assert(detail::never<A>, "tapeless: one_hot<T, n>(label): n is a template argument, as in one_hot<float, 10>(label)");
   return label;
@@ -285,6 +301,11 @@ template <auto N, class A>
   requires detail::is_not_an_integer<decltype(N)>
  constexpr auto polygamma(const A& a) {
   static_assert(detail::never<A>, "tapeless: polygamma<n>(a): n is a template argument, a whole number, as in polygamma<1>(a)");
+  return a;
+}
+
+template <detail::handle A> constexpr auto clamp(const A& a, detail::misplaced) {
+  static_assert(detail::never<A>, "tapeless: clamp(a, lo, hi): both bounds are given; with one alone it is max(a, lo) or min(a, hi)");
   return a;
 }
 

@@ -8,6 +8,7 @@
 //   layer_norm<k>   x: (..., D...)      over the last k axes, D...                  gamma, beta: (D...)
 // rms_norm<k>: y = x / sqrt(mean(x^2) + eps) * gamma, over the last k axes
 #pragma once
+#include "epsilon.hpp"
 #include "moments.hpp"
 #include "reduce.hpp"
 
@@ -222,30 +223,30 @@ template <class Rules, class X, class... P> constexpr auto apply_norm(const X& x
 
 // clang-format off
 // batch_norm(x, gamma, beta): statistics of this batch, for training. x: (N, C, ...)  (Ioffe, Szegedy 2015)
-template <detail::handle X> constexpr auto batch_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::batch_norm_rules>(x, eps); }
+template <detail::handle X> constexpr auto batch_norm(const X& x, detail::epsilon eps = 1e-5) { return detail::apply_norm<detail::batch_norm_rules>(x, eps.value); }
 template <detail::handle X, detail::handle G, detail::handle B>
-constexpr auto batch_norm(const X& x, const G& gamma, const B& beta, double eps = 1e-5) { return detail::apply_norm<detail::batch_norm_rules>(x, eps, gamma, beta); }
+constexpr auto batch_norm(const X& x, const G& gamma, const B& beta, detail::epsilon eps = 1e-5) { return detail::apply_norm<detail::batch_norm_rules>(x, eps.value, gamma, beta); }
 // batch_norm(x, gamma, beta, mean, variance): statistics (C) as arguments, for inference
 template <detail::handle X, detail::handle G, detail::handle B, detail::handle M, detail::handle V>
-constexpr auto batch_norm(const X& x, const G& gamma, const B& beta, const M& mean, const V& variance, double eps = 1e-5) {
-  return detail::apply_norm<detail::batch_norm_rules>(x, eps, gamma, beta, mean, variance);
+constexpr auto batch_norm(const X& x, const G& gamma, const B& beta, const M& mean, const V& variance, detail::epsilon eps = 1e-5) {
+  return detail::apply_norm<detail::batch_norm_rules>(x, eps.value, gamma, beta, mean, variance);
 }
 // instance_norm(x, gamma, beta): x: (N, C, L, ...), gamma, beta: (C)  (Ulyanov, Vedaldi, Lempitsky 2016)
-template <detail::handle X> constexpr auto instance_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::instance_norm_rules>(x, eps); }
+template <detail::handle X> constexpr auto instance_norm(const X& x, detail::epsilon eps = 1e-5) { return detail::apply_norm<detail::instance_norm_rules>(x, eps.value); }
 template <detail::handle X, detail::handle G, detail::handle B>
-constexpr auto instance_norm(const X& x, const G& gamma, const B& beta, double eps = 1e-5) { return detail::apply_norm<detail::instance_norm_rules>(x, eps, gamma, beta); }
+constexpr auto instance_norm(const X& x, const G& gamma, const B& beta, detail::epsilon eps = 1e-5) { return detail::apply_norm<detail::instance_norm_rules>(x, eps.value, gamma, beta); }
 // group_norm<groups>(x, gamma, beta): groups of C / groups channels. x: (N, C, ...), gamma, beta: (C)  (Wu, He 2018)
-template <int Groups, detail::handle X> constexpr auto group_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::group_norm_rules<Groups>>(x, eps); }
+template <int Groups, detail::handle X> constexpr auto group_norm(const X& x, detail::epsilon eps = 1e-5) { return detail::apply_norm<detail::group_norm_rules<Groups>>(x, eps.value); }
 template <int Groups, detail::handle X, detail::handle G, detail::handle B>
-constexpr auto group_norm(const X& x, const G& gamma, const B& beta, double eps = 1e-5) { return detail::apply_norm<detail::group_norm_rules<Groups>>(x, eps, gamma, beta); }
+constexpr auto group_norm(const X& x, const G& gamma, const B& beta, detail::epsilon eps = 1e-5) { return detail::apply_norm<detail::group_norm_rules<Groups>>(x, eps.value, gamma, beta); }
 // layer_norm<k>(x, gamma, beta): over the last k axes, whose extents gamma and beta have  (Ba, Kiros, Hinton 2016)
-template <int K = 1, detail::handle X> constexpr auto layer_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::layer_norm_rules<K>>(x, eps); }
+template <int K = 1, detail::handle X> constexpr auto layer_norm(const X& x, detail::epsilon eps = 1e-5) { return detail::apply_norm<detail::layer_norm_rules<K>>(x, eps.value); }
 template <int K = 1, detail::handle X, detail::handle G, detail::handle B>
-constexpr auto layer_norm(const X& x, const G& gamma, const B& beta, double eps = 1e-5) { return detail::apply_norm<detail::layer_norm_rules<K>>(x, eps, gamma, beta); }
+constexpr auto layer_norm(const X& x, const G& gamma, const B& beta, detail::epsilon eps = 1e-5) { return detail::apply_norm<detail::layer_norm_rules<K>>(x, eps.value, gamma, beta); }
 // rms_norm<k>(x, gamma): over the last k axes, whose extents gamma has  (Zhang, Sennrich 2019)
-template <int K = 1, detail::handle X> constexpr auto rms_norm(const X& x, double eps = 1e-5) { return detail::apply_norm<detail::rms_norm_rules<K>>(x, eps); }
+template <int K = 1, detail::handle X> constexpr auto rms_norm(const X& x, detail::epsilon eps = 1e-5) { return detail::apply_norm<detail::rms_norm_rules<K>>(x, eps.value); }
 template <int K = 1, detail::handle X, detail::handle G>
-constexpr auto rms_norm(const X& x, const G& gamma, double eps = 1e-5) { return detail::apply_norm<detail::rms_norm_rules<K>>(x, eps, gamma); }
+constexpr auto rms_norm(const X& x, const G& gamma, detail::epsilon eps = 1e-5) { return detail::apply_norm<detail::rms_norm_rules<K>>(x, eps.value, gamma); }
 // clang-format on
 
 // batch_norm_stats(x): {mean, variance} of each channel, both (C), as batch_norm(x, gamma, beta) uses them; beside it

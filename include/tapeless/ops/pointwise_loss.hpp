@@ -59,7 +59,7 @@ constexpr auto reduced(const handle auto& losses, unreduced_t) { return losses; 
 } // namespace detail
 
 // Shapes: two tensors of one shape, or one of them is a number. The mean is a scalar; with unreduced the shape stays.
-// Errors: compile errors for shapes and types. The element type is float or double.
+// Options stand in any order. Errors: compile errors for shapes and types. The element type is float or double.
 // Cost: stated with each, flops an element, and one for the mean.
 
 // mse_loss(a, b) = mean((a - b)^2). 2 flops
@@ -89,8 +89,8 @@ constexpr auto huber_loss(const A& a, const B& b, double delta, unreduced_t) {
 }
 template <class A, class B>
   requires detail::handle_among<A, B>
-constexpr auto huber_loss(const A& a, const B& b, unreduced_t) {
-  return huber_loss(a, b, 1, unreduced);
+constexpr auto huber_loss(const A& a, const B& b, unreduced_t, double delta = 1) {
+  return huber_loss(a, b, delta, unreduced);
 }
 template <class A, class B>
   requires detail::handle_among<A, B>
@@ -118,6 +118,11 @@ constexpr auto binary_cross_entropy_with_logits(const A& a, const B& y, const po
   const auto second = 1.0 - y;
   return detail::reduced(
       (first + second) * softplus(where(positive, -a, a)) + where(positive, a * second, a * -first), tag...);
+}
+template <detail::handle A, detail::operand B, class W>
+constexpr auto binary_cross_entropy_with_logits(const A& a, const B& y, unreduced_t,
+                                                const positive_weight<W>& w) {
+  return binary_cross_entropy_with_logits(a, y, w, unreduced);
 }
 
 // hinge_loss(a, y) = mean(max(1 - y a, 0)), y = -1 or 1; at the kink the derivative is 0. 3 flops
@@ -151,8 +156,8 @@ constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, double eps 
   return mean(gaussian_nll_loss(a, b, v, eps, unreduced));
 }
 template <detail::handle A, detail::operand B, detail::handle V>
-constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, unreduced_t) {
-  return gaussian_nll_loss(a, b, v, 1e-6, unreduced);
+constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, unreduced_t, double eps = 1e-6) {
+  return gaussian_nll_loss(a, b, v, eps, unreduced);
 }
 
 // kl_divergence(log_q, p) = sum(p (log(p) - log_q)) along the last axis, or that which is named: of probabilities p from the

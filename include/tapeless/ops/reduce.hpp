@@ -117,9 +117,6 @@ template <bool MaskedRowsZero> constexpr int softmax(graph& g, int a, unsigned a
   return binary(g, op::mul, q.e, binary(g, op::div, g.constant(1, g[a].t), total));
 }
 
-template <class... Axes>
-concept no_axis_is_bool = (!std::is_same_v<Axes, bool> && ...); // sum<0, true> would name axis 1
-
 // F(graph, a, axes, further...)
 template <auto F, bool Keep, bool NotEmpty, auto... Axes, class A, class... Further>
 constexpr auto apply_reduction(const A& a, Further... further) {

@@ -60,6 +60,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: real op(a, b): the element type is float or double; cast both first") \
   rule("tapeless: real op(a): the element type is float or double; cast<float>(a) first") \
   rule("tapeless: integer op(a, b): the element type is int32; a % b of real numbers is fmod or remainder, a & b of masks a && b") \
+  rule("tapeless: ~a: the element type is int32; of a mask it is !a") \
   rule("tapeless: logical op(a, b): the element type is bool") \
   rule("tapeless: logical op(a): the element type is bool") \
   rule("tapeless: cast<T>(a): bf16 stores a float: cast to float first") \
