@@ -117,8 +117,10 @@ constexpr void modulo_vjp(vjp_context& c) {
 constexpr void remainder_vjp(vjp_context& c) {
   c.give(0, c.bar);
   if (!c.needs(1)) return;
-  const var below = c.y == c.x(1), z = where(below, c.x(0), c.y);
-  c.give(1, -(c.bar * where(below, -1.0, applied(op::round, applied(op::sub, c.x(0), z) / c.x(1)))));
+  const int below = binary(c.g, op::eq, c.y.id(), c.v.in[1]);
+  const var z{&c.g, where(c.g, below, c.v.in[0], c.y.id())},
+      q = applied(op::round, applied(op::sub, c.x(0), z) / c.x(1));
+  c.give(1, -(c.bar * var{&c.g, where(c.g, below, c.g.constant(-1, c.v.t), q.id())}));
 }
 constexpr void hypot_vjp(vjp_context& c) {
   const var at_origin = c.y == 0.0, size = where(at_origin, 1.0, c.y);
