@@ -1,4 +1,4 @@
-// expect: tapeless: class_weights(w): w is a tensor (classes), an argument of the program, and no list of numbers
+// expect: tapeless: class_weights(w): w is a tensor (classes), an argument of the program, not numbers
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT
 #include <tapeless/tapeless.hpp>

@@ -1,4 +1,4 @@
-// expect: tapeless: ~a: the element type is int32; of a mask it is !a
+// expect: tapeless: ~a: the element type is int32; of a mask it is !a; cast<std::int32_t>(a) real numbers first
 // within: 40
 // SPDX-FileCopyrightText: the tapeless authors
 // SPDX-License-Identifier: MIT

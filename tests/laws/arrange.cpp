@@ -10,9 +10,12 @@
 #include <reference/shape.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -91,7 +94,8 @@ constexpr auto moves = cases<block<double>>(
         },
         rounds_once),
     pair(
-        "pad<2, 1, 2>, fill", [](const auto& x) { return tl::square(tl::pad<2, 1, 2>(x, tl::fill(2.5))); },
+        "pad<2, 1, 2>, fill",
+        [](const auto& x) { return tl::square(tl::pad<2, 1, 2>(x, tl::fill_value(2.5))); },
         [](const auto& x) {
           using T = typename std::remove_cvref_t<decltype(x)>::value_type;
           return ref::square(ref::pad(x, 2, 1, 2, T(2.5)));
@@ -250,6 +254,38 @@ TEST_CASE("arrangements of integers; one_hot; eye_like") {
     CHECK(hot[i] == static_cast<float>(hots[i]));
     CHECK(hot_number[i] == hots[i]);
   }
+}
+TEST_CASE(
+    "pad with a number: infinite, of integers, along a negative axis, of an empty axis, without a border, of a var") {
+  using X = tl::tensor<double, 1, 2>;
+  using I = tl::tensor<std::int32_t, 2>;
+  using E = tl::tensor<double, 1, 0>;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr auto f = [](auto x, auto i, auto e) {
+    const tl::var h = x;
+    return std::tuple{tl::pad<-1, 1, 1>(x, tl::fill_value(-std::numeric_limits<double>::infinity())),
+                      tl::pad<0, 0, 2>(i, tl::fill_value(7)), tl::pad<1, 1, 1>(e, tl::fill_value(2.5)),
+                      tl::pad<1, 0, 0>(x, tl::fill_value(2.5)),
+                      tl::pad<1, 2, 0>(h, tl::fill_value(2.5)).template as<double, 1, 4>()};
+  };
+  double x[] = {3, -4};
+  std::int32_t i[] = {5, 6};
+  auto run = tl::jit(f).bind<X, I, E>();
+  const auto [infinite, integers, empty, none, untyped] = run(X(x), I(i), E(std::span<double>()));
+  const double infinites[] = {-inf, 3, -4, -inf}, untypeds[] = {2.5, 2.5, 3, -4};
+  const int sevens[] = {5, 6, 7, 7};
+  CHECK(std::ranges::equal(infinite, infinites));
+  CHECK(std::ranges::equal(integers, sevens));
+  CHECK(std::ranges::equal(empty, std::array{2.5, 2.5}));
+  CHECK(std::ranges::equal(none, x));
+  CHECK(std::ranges::equal(untyped, untypeds));
+
+  constexpr auto largest = [](auto v) {
+    return tl::sum(tl::square(
+        tl::max<1>(tl::pad<1, 1, 1>(v, tl::fill_value(-std::numeric_limits<double>::infinity())))));
+  };
+  auto derive = tl::jit(tl::grad(largest)).bind<X>();
+  CHECK(std::ranges::equal(derive(X(x)), std::array{6.0, 0.0}));
 }
 TEST_CASE("arrangements of a var are those of its type") {
   constexpr auto typed = [](auto x) {

@@ -286,6 +286,7 @@ constexpr broken found[] = {
     breaks<N>([](var h) { return tl::roll<0, 1>(h); }),
     breaks<M>([](var h) { return tl::slice<1, 0, 7, 2>(h); }),
     breaks<M>([](var h) { return tl::pad<0, 4, 0>(h, tl::reflect); }),
+    breaks<M>([](var h) { return tl::pad<0, 1, 0>(tl::cast<std::int32_t>(h), tl::fill_value(0.5)); }),
     breaks<V>([](var h) { return tl::tril(h); }),
     breaks<N>([](var h) { return tl::diagonal(h); }),
     breaks<V>([](var h) { return tl::eye_like(h); }),

@@ -15,7 +15,7 @@ public:
   constexpr vec() = default;
   constexpr vec(int n, const T& x) : p_(n > 0 ? new T[static_cast<unsigned>(n)] : nullptr), n_(n), cap_(n) {
     int i = 0;
-    for (; i + 8 <= n; i += 8) // one statement: clang counts them
+    for (; i + 8 <= n; i += 8) // one statement: a step for the limit of clang
       p_[i] = p_[i + 1] = p_[i + 2] = p_[i + 3] = p_[i + 4] = p_[i + 5] = p_[i + 6] = p_[i + 7] = x;
     for (; i < n; ++i) p_[i] = x;
   }

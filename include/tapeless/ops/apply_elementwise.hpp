@@ -4,7 +4,6 @@
 // From the operands of an elementwise op to its node. Checks element types and shapes: of typed handles by
 // static_assert, of vars in the graph.
 #pragma once
-#include <concepts>
 #include "../core/csr.hpp"
 #include "../core/tensor.hpp"
 #include "../core/tree.hpp"
@@ -113,8 +112,6 @@ template <op O, class A, class B> constexpr auto apply_real(const A& a, const B&
 // A function of one operand, which may not be a sparse matrix: the zeros that it does not store would be 1 of exp.
 template <class A>
 concept function_operand = handle<A> || csr_matrix<A>;
-template <class A> // a number only for the message; of an int C has functions that convert it
-concept operand_of_function = function_operand<A> || std::floating_point<A>;
 template <class A>
 concept is_a_tensor = handle<A>;
 template <class A> constexpr A no_function(const A& a) {
@@ -131,18 +128,6 @@ template <op O, csr_matrix A> constexpr A apply_real(const A& a) {
 template <op O, csr_matrix A> constexpr A apply_arithmetic(const A& a) {
   static_assert(is_a_tensor<A>,
                 "tapeless: sparse f(a): write a.with(f(a.values())), which computes with the entries stored");
-  return a;
-}
-template <op O, std::floating_point A> constexpr A apply_real(const A& a) {
-  static_assert(
-      is_a_tensor<A>,
-      "tapeless: f(a): a is a tensor; the function of a number alone is that of std, as std::sin(2.0)");
-  return a;
-}
-template <op O, std::floating_point A> constexpr A apply_arithmetic(const A& a) {
-  static_assert(
-      is_a_tensor<A>,
-      "tapeless: f(a): a is a tensor; the function of a number alone is that of std, as std::sin(2.0)");
   return a;
 }
 template <op O, class A> constexpr auto apply_real(const A& a) {

@@ -4,6 +4,7 @@
 // argmax<axes...>(x), argmin: int32, the position of the first maximum or minimum, an op whose attr2 is 1 for argmin. The rule stands in
 // index.hpp.
 #pragma once
+#include <concepts>
 #include "index.hpp"
 
 namespace tapeless {
@@ -59,17 +60,17 @@ template <auto F, bool Keep, auto... Axes, class A> constexpr auto apply_argmax(
 // argmax<axes...>(a): row-major position of the first maximum within the axes (all axes if none is given).
 //   (.., axes.., ..) -> (.., ..) int32; with keepdims the axes keep extent 1    Cost: one flop for each element of a.
 // A NaN counts as the maximum. The axes may not be empty: a named extent that is 0 is an exception at run time.
-template <auto... Axes, detail::handle A> constexpr auto argmax(const A& a) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto argmax(const A& a) {
   return detail::apply_argmax<detail::argmax, false, Axes...>(a);
 }
-template <auto... Axes, detail::handle A> constexpr auto argmax(const A& a, keepdims_t) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto argmax(const A& a, keepdims_t) {
   return detail::apply_argmax<detail::argmax, true, Axes...>(a);
 }
 // argmin<axes...>(a): that of the first minimum; a NaN counts as the minimum. Cost: one flop for each element of a.
-template <auto... Axes, detail::handle A> constexpr auto argmin(const A& a) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto argmin(const A& a) {
   return detail::apply_argmax<detail::argmin, false, Axes...>(a);
 }
-template <auto... Axes, detail::handle A> constexpr auto argmin(const A& a, keepdims_t) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto argmin(const A& a, keepdims_t) {
   return detail::apply_argmax<detail::argmin, true, Axes...>(a);
 }
 

@@ -5,7 +5,9 @@
 // derivatives are those of the moves.
 #pragma once
 #include <array>
+#include <concepts>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include "../core/tree.hpp"
 #include "elementwise.hpp"
@@ -24,10 +26,10 @@ inline constexpr reflect_t reflect{};  // a mirrored at its first and last eleme
 inline constexpr edge_t edge{};        // the first and the last element
 inline constexpr wrap_t wrap_around{}; // a once more
 
-// tl::fill(v), a tag of pad, too: the number v stands beyond the ends
-template <detail::number N> struct fill {
+// tl::fill_value(v), a tag of pad, too: the number v stands beyond the ends
+template <detail::number N> struct fill_value {
   N value;
-  constexpr explicit fill(N v) : value(v) {}
+  constexpr explicit fill_value(N v) : value(v) {}
 };
 
 namespace detail {
@@ -157,6 +159,8 @@ template <class Mode, int Axis, extent_t Before, extent_t After> struct border_r
   }
 };
 
+template <class N, class T>
+concept fills = floating_point<T> || (arithmetic<T> && std::integral<N>);
 // `border` is a scalar. Not a sum: beside an infinite number 0 would be NaN.
 template <int Axis, extent_t Before, extent_t After> constexpr int with_border(graph& g, int a, int border) {
   const shape s = g[a].s;
@@ -268,27 +272,31 @@ constexpr auto pad(const A& a, Mode) {
       a,
       "tapeless: pad<axis, before, after>(a, mode): the axis exists and is static, and is long enough for the border");
 }
-// pad<axis, before, after>(a, tl::fill(v)): v beyond the ends; a is float, double or int32, v an integer of int32
+// pad<axis, before, after>(a, tl::fill_value(v)): v beyond the ends; a is float, double or int32, v of int32 an integer
 template <int Axis, extent_t Before, extent_t After, detail::handle A, class N>
-constexpr auto pad(const A& a, fill<N> border) {
+constexpr auto pad(const A& a, fill_value<N> border) {
   using namespace detail;
   const auto zeros_beyond = pad<Axis, Before, After>(a); // its rules are those of this op; nothing reads it
   graph& g = graph_of(a);
-  static_assert(any_var<A> || arithmetic<value_type_t<A>>,
-                "tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first");
-  if constexpr (any_var<A>)
-    require(g, a.type() != dtype::boolean,
-            "tapeless: arithmetic op(a): the element type is float, double or int32; cast a mask first");
-  const int v = lift(g, border.value, g[a.id()].t);
-  if (!g.sound()) return zeros_beyond;
+  static_assert(
+      any_var<A> || fills<N, value_type_t<A>>,
+      "tapeless: pad<axis, before, after>(a, tl::fill_value(v)): a is float or double, or int32 and v an integer; cast a first");
+  if constexpr (any_var<A>) {
+    if (!require(
+            g, is_float(a.type()) || (a.type() == dtype::i32 && !std::is_floating_point_v<N>),
+            "tapeless: pad<axis, before, after>(a, tl::fill_value(v)): a is float or double, or int32 and v an integer; cast a first"))
+      return zeros_beyond;
+  }
   decltype(pad<Axis, Before, After>(a)) r = zeros_beyond;
-  if constexpr (any_var<A>) r = var{&g, with_border<Axis, Before, After>(g, a.id(), v)};
-  else if constexpr (axis_in_range<Axis, A::extents.rank> && arithmetic<value_type_t<A>>)
+  const auto border_node = [&] { return lift(g, border.value, g[a.id()].t); };
+  if constexpr (any_var<A>) {
+    if (g.sound()) r = var{&g, with_border<Axis, Before, After>(g, a.id(), border_node())};
+  } else if constexpr (axis_in_range<Axis, A::extents.rank> && fills<N, value_type_t<A>>)
     if constexpr (is_static(A::extents.d[axis_of(Axis, A::extents.rank)]))
       r = wrap<typename A::value_type,
                with_extent(A::extents, axis_of(Axis, A::extents.rank),
                            A::extents.d[axis_of(Axis, A::extents.rank)] + Before + After)>(
-          g, with_border<Axis, Before, After>(g, a.id(), v));
+          g, with_border<Axis, Before, After>(g, a.id(), border_node()));
   return r;
 }
 

@@ -46,17 +46,17 @@ constexpr auto min(const A& a, const B& b) { return detail::apply_arithmetic<det
 template <class A, class B> requires detail::handle_among<A, B>
 constexpr auto pow(const A& a, const B& b) { return detail::apply_real<detail::op::pow>(a, b); }
 
-template <detail::operand_of_function A> constexpr auto square(const A& a) { return detail::apply_arithmetic<detail::op::square>(a); }
-template <detail::operand_of_function A> constexpr auto sqrt(const A& a) { return detail::apply_real<detail::op::sqrt>(a); }
-template <detail::operand_of_function A> constexpr auto exp(const A& a) { return detail::apply_real<detail::op::exp>(a); }
-template <detail::operand_of_function A> constexpr auto log(const A& a) { return detail::apply_real<detail::op::log>(a); }
-template <detail::operand_of_function A> constexpr auto tanh(const A& a) { return detail::apply_real<detail::op::tanh>(a); }
+template <detail::function_operand A> constexpr auto square(const A& a) { return detail::apply_arithmetic<detail::op::square>(a); }
+template <detail::function_operand A> constexpr auto sqrt(const A& a) { return detail::apply_real<detail::op::sqrt>(a); }
+template <detail::function_operand A> constexpr auto exp(const A& a) { return detail::apply_real<detail::op::exp>(a); }
+template <detail::function_operand A> constexpr auto log(const A& a) { return detail::apply_real<detail::op::log>(a); }
+template <detail::function_operand A> constexpr auto tanh(const A& a) { return detail::apply_real<detail::op::tanh>(a); }
 // erf(a) = 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to a
-template <detail::operand_of_function A> constexpr auto erf(const A& a) { return detail::apply_real<detail::op::erf>(a); }
+template <detail::function_operand A> constexpr auto erf(const A& a) { return detail::apply_real<detail::op::erf>(a); }
 // sigmoid(a) = 1 / (1 + exp(-a))
-template <detail::operand_of_function A> constexpr auto sigmoid(const A& a) { return detail::apply_real<detail::op::sigmoid>(a); }
+template <detail::function_operand A> constexpr auto sigmoid(const A& a) { return detail::apply_real<detail::op::sigmoid>(a); }
 // relu(a) = max(a, 0), relu'(0) = 0
-template <detail::operand_of_function A> constexpr auto relu(const A& a) { return detail::apply_real<detail::op::relu>(a); }
+template <detail::function_operand A> constexpr auto relu(const A& a) { return detail::apply_real<detail::op::relu>(a); }
 
 // comparisons give bool and have no derivative
 template <class A, class B> requires detail::handle_among<A, B>

@@ -10,7 +10,7 @@ namespace tapeless::detail {
 
 struct epsilon {
   double value;
-  template <std::floating_point E> constexpr epsilon(E e) : value(e) {}
+  template <std::floating_point E> constexpr epsilon(E e) : value(static_cast<double>(e)) {}
   template <std::integral E> constexpr epsilon(E e) : value(static_cast<double>(e)) {
     static_assert(
         never<E>,

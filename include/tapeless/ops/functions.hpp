@@ -25,46 +25,46 @@ concept is_an_order = N >= 0;
 // clang-format off
 
 // |a|. The sign of a: -1, 0 or 1; a NaN stays
-template <detail::operand_of_function A> constexpr auto abs(const A& a) { return detail::apply_arithmetic<detail::op::abs>(a); }
-template <detail::operand_of_function A> constexpr auto sign(const A& a) { return detail::apply_arithmetic<detail::op::sign>(a); }
+template <detail::function_operand A> constexpr auto abs(const A& a) { return detail::apply_arithmetic<detail::op::abs>(a); }
+template <detail::function_operand A> constexpr auto sign(const A& a) { return detail::apply_arithmetic<detail::op::sign>(a); }
 // a in radians, of any size
-template <detail::operand_of_function A> constexpr auto sin(const A& a) { return detail::apply_real<detail::op::sin>(a); }
-template <detail::operand_of_function A> constexpr auto cos(const A& a) { return detail::apply_real<detail::op::cos>(a); }
-template <detail::operand_of_function A> constexpr auto tan(const A& a) { return detail::apply_real<detail::op::tan>(a); }
+template <detail::function_operand A> constexpr auto sin(const A& a) { return detail::apply_real<detail::op::sin>(a); }
+template <detail::function_operand A> constexpr auto cos(const A& a) { return detail::apply_real<detail::op::cos>(a); }
+template <detail::function_operand A> constexpr auto tan(const A& a) { return detail::apply_real<detail::op::tan>(a); }
 // asin, acos: a in [-1, 1]; elsewhere NaN
-template <detail::operand_of_function A> constexpr auto asin(const A& a) { return detail::apply_real<detail::op::asin>(a); }
-template <detail::operand_of_function A> constexpr auto acos(const A& a) { return detail::apply_real<detail::op::acos>(a); }
-template <detail::operand_of_function A> constexpr auto atan(const A& a) { return detail::apply_real<detail::op::atan>(a); }
+template <detail::function_operand A> constexpr auto asin(const A& a) { return detail::apply_real<detail::op::asin>(a); }
+template <detail::function_operand A> constexpr auto acos(const A& a) { return detail::apply_real<detail::op::acos>(a); }
+template <detail::function_operand A> constexpr auto atan(const A& a) { return detail::apply_real<detail::op::atan>(a); }
 // acosh: a >= 1, atanh: |a| <= 1; elsewhere NaN
-template <detail::operand_of_function A> constexpr auto sinh(const A& a) { return detail::apply_real<detail::op::sinh>(a); }
-template <detail::operand_of_function A> constexpr auto cosh(const A& a) { return detail::apply_real<detail::op::cosh>(a); }
-template <detail::operand_of_function A> constexpr auto asinh(const A& a) { return detail::apply_real<detail::op::asinh>(a); }
-template <detail::operand_of_function A> constexpr auto acosh(const A& a) { return detail::apply_real<detail::op::acosh>(a); }
-template <detail::operand_of_function A> constexpr auto atanh(const A& a) { return detail::apply_real<detail::op::atanh>(a); }
+template <detail::function_operand A> constexpr auto sinh(const A& a) { return detail::apply_real<detail::op::sinh>(a); }
+template <detail::function_operand A> constexpr auto cosh(const A& a) { return detail::apply_real<detail::op::cosh>(a); }
+template <detail::function_operand A> constexpr auto asinh(const A& a) { return detail::apply_real<detail::op::asinh>(a); }
+template <detail::function_operand A> constexpr auto acosh(const A& a) { return detail::apply_real<detail::op::acosh>(a); }
+template <detail::function_operand A> constexpr auto atanh(const A& a) { return detail::apply_real<detail::op::atanh>(a); }
 // exp2(a) = 2^a   expm1(a) = exp(a) - 1   log1p(a) = log(1 + a): exact near a = 0
-template <detail::operand_of_function A> constexpr auto exp2(const A& a) { return detail::apply_real<detail::op::exp2>(a); }
-template <detail::operand_of_function A> constexpr auto expm1(const A& a) { return detail::apply_real<detail::op::expm1>(a); }
-template <detail::operand_of_function A> constexpr auto log1p(const A& a) { return detail::apply_real<detail::op::log1p>(a); }
-template <detail::operand_of_function A> constexpr auto log2(const A& a) { return detail::apply_real<detail::op::log2>(a); }
-template <detail::operand_of_function A> constexpr auto log10(const A& a) { return detail::apply_real<detail::op::log10>(a); }
+template <detail::function_operand A> constexpr auto exp2(const A& a) { return detail::apply_real<detail::op::exp2>(a); }
+template <detail::function_operand A> constexpr auto expm1(const A& a) { return detail::apply_real<detail::op::expm1>(a); }
+template <detail::function_operand A> constexpr auto log1p(const A& a) { return detail::apply_real<detail::op::log1p>(a); }
+template <detail::function_operand A> constexpr auto log2(const A& a) { return detail::apply_real<detail::op::log2>(a); }
+template <detail::function_operand A> constexpr auto log10(const A& a) { return detail::apply_real<detail::op::log10>(a); }
 // rsqrt(a) = 1 / sqrt(a)   cbrt(a) = a^(1/3), of negative a, too
-template <detail::operand_of_function A> constexpr auto rsqrt(const A& a) { return detail::apply_real<detail::op::rsqrt>(a); }
-template <detail::operand_of_function A> constexpr auto cbrt(const A& a) { return detail::apply_real<detail::op::cbrt>(a); }
+template <detail::function_operand A> constexpr auto rsqrt(const A& a) { return detail::apply_real<detail::op::rsqrt>(a); }
+template <detail::function_operand A> constexpr auto cbrt(const A& a) { return detail::apply_real<detail::op::cbrt>(a); }
 // The integer below, above, or nearest; ties to even. No derivative.
-template <detail::operand_of_function A> constexpr auto floor(const A& a) { return detail::apply_real<detail::op::floor>(a); }
-template <detail::operand_of_function A> constexpr auto ceil(const A& a) { return detail::apply_real<detail::op::ceil>(a); }
-template <detail::operand_of_function A> constexpr auto round(const A& a) { return detail::apply_real<detail::op::round>(a); }
+template <detail::function_operand A> constexpr auto floor(const A& a) { return detail::apply_real<detail::op::floor>(a); }
+template <detail::function_operand A> constexpr auto ceil(const A& a) { return detail::apply_real<detail::op::ceil>(a); }
+template <detail::function_operand A> constexpr auto round(const A& a) { return detail::apply_real<detail::op::round>(a); }
 // softplus(a) = log(1 + exp(a))
-template <detail::operand_of_function A> constexpr auto softplus(const A& a) { return detail::apply_real<detail::op::softplus>(a); }
+template <detail::function_operand A> constexpr auto softplus(const A& a) { return detail::apply_real<detail::op::softplus>(a); }
 // erfc(a) = 1 - erf(a), exact where that cancels, too
-template <detail::operand_of_function A> constexpr auto erfc(const A& a) { return detail::apply_real<detail::op::erfc>(a); }
+template <detail::function_operand A> constexpr auto erfc(const A& a) { return detail::apply_real<detail::op::erfc>(a); }
 // erfinv(a): the inverse of erf, +-inf at +-1, NaN beyond
-template <detail::operand_of_function A> constexpr auto erfinv(const A& a) { return detail::apply_real<detail::op::erfinv>(a); }
+template <detail::function_operand A> constexpr auto erfinv(const A& a) { return detail::apply_real<detail::op::erfinv>(a); }
 // lgamma(a) = log |Gamma(a)|, inf at 0, -1, -2, ..   digamma(a): its derivative
 // polygamma<n>(a): the nth derivative of digamma(a), n >= 0
-template <detail::operand_of_function A> constexpr auto lgamma(const A& a) { return detail::apply_real<detail::op::lgamma>(a); }
-template <detail::operand_of_function A> constexpr auto digamma(const A& a) { return detail::apply_real<detail::op::digamma>(a); }
-template <int N, detail::operand_of_function A> constexpr auto polygamma(const A& a) {
+template <detail::function_operand A> constexpr auto lgamma(const A& a) { return detail::apply_real<detail::op::lgamma>(a); }
+template <detail::function_operand A> constexpr auto digamma(const A& a) { return detail::apply_real<detail::op::digamma>(a); }
+template <int N, detail::function_operand A> constexpr auto polygamma(const A& a) {
   static_assert(detail::is_an_order<N>, "tapeless: polygamma<n>(a): n is at least 0");
   if constexpr (N > 0 && detail::handle<A>) return detail::apply_real<detail::op::polygamma>(static_cast<double>(N), a);
   else return digamma(a);
@@ -113,7 +113,7 @@ constexpr void modulo_vjp(vjp_context& c) {
   c.give(0, c.bar);
   if (c.needs(1)) c.give(1, -(c.bar * applied(op::round, applied(op::sub, c.x(0), c.y) / c.x(1))));
 }
-// The same, but of an infinite y: there z = x, so q = 0, or z = y, so q = -1.
+// The same, but of a y that is infinite or whose sum with x is rounded to y: there z = x, so q = 0, or z = y, so q = -1.
 constexpr void remainder_vjp(vjp_context& c) {
   c.give(0, c.bar);
   if (!c.needs(1)) return;

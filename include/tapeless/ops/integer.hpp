@@ -24,11 +24,13 @@ template <op O, class A, class B> constexpr auto apply_integer(const A& a, const
   return apply_binary<O>(a, b);
 }
 template <class A> constexpr auto complement_of(const A& a) {
-  static_assert(any_var<A> || integer<value_type_t<A>>,
-                "tapeless: ~a: the element type is int32; of a mask it is !a");
+  static_assert(
+      any_var<A> || integer<value_type_t<A>>,
+      "tapeless: ~a: the element type is int32; of a mask it is !a; cast<std::int32_t>(a) real numbers first");
   if constexpr (any_var<A>) {
-    if (!require(graph_of(a), a.type() == dtype::i32,
-                 "tapeless: ~a: the element type is int32; of a mask it is !a"))
+    if (!require(
+            graph_of(a), a.type() == dtype::i32,
+            "tapeless: ~a: the element type is int32; of a mask it is !a; cast<std::int32_t>(a) real numbers first"))
       return a;
     return apply_binary<op::bit_xor>(a, -1);
   } else if constexpr (integer<value_type_t<A>>) return apply_binary<op::bit_xor>(a, -1);

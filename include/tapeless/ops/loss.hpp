@@ -29,7 +29,7 @@ concept weights_are_a_tensor = handle<W>;
 template <class W> struct class_weights {
   static_assert(
       detail::weights_are_a_tensor<W>,
-      "tapeless: class_weights(w): w is a tensor (classes), an argument of the program, and no list of numbers");
+      "tapeless: class_weights(w): w is a tensor (classes), an argument of the program, not numbers");
   W weights;
   constexpr explicit class_weights(const W& w) : weights(w) {}
 };

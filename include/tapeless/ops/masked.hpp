@@ -112,18 +112,18 @@ constexpr auto apply_masked_softmax(const A& a, const over<M>& q) {
 
 // clang-format off
 // sum<axes...>(a, over(mask)); of no element 0
-template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <std::integral auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto sum(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_sum, false, Axes...>(a, mask, keep...); }
 // mean<axes...>(a, over(mask)) = sum / the number of elements that count; of none NaN, with the derivative 0
-template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <std::integral auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto mean(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_mean, false, Axes...>(a, mask, keep...); }
 // max<axes...>(a, over(mask)), min: of none -inf and inf, with the derivative 0
-template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <std::integral auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto max(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_max, true, Axes...>(a, mask, keep...); }
-template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <std::integral auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto min(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_min, true, Axes...>(a, mask, keep...); }
 // logsumexp<axes...>(a, over(mask)): of none -inf, with the derivative 0
-template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <std::integral auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto logsumexp(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_logsumexp, true, Axes...>(a, mask, keep...); }
 // softmax<axis>(a, over(mask)): 0 outside the mask, and in a row without an element that counts. log_softmax: -inf there
 template <int Axis = -1, detail::handle A, detail::handle M>
@@ -131,11 +131,11 @@ constexpr auto softmax(const A& a, const over<M>& mask) { return detail::apply_m
 template <int Axis = -1, detail::handle A, detail::handle M>
 constexpr auto log_softmax(const A& a, const over<M>& mask) { return detail::apply_masked_softmax<detail::masked_log_softmax, Axis>(a, mask); }
 // variance<axes...>(a, over(mask)), std_dev: of none NaN, with the derivative 0; unbiased, of one NaN
-template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <std::integral auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto variance(const A& a, const over<M>& mask, Keep... keep) { return detail::masked_reduction<detail::masked_variance<false>, false, Axes...>(a, mask, keep...); }
-template <auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
+template <std::integral auto... Axes, detail::handle A, detail::handle M, std::same_as<keepdims_t>... Keep>
 constexpr auto variance(const A& a, const over<M>& mask, unbiased_t, Keep... keep) { return detail::masked_reduction<detail::masked_variance<true>, false, Axes...>(a, mask, keep...); }
-template <auto... Axes, detail::handle A, detail::handle M, class... Tag>
+template <std::integral auto... Axes, detail::handle A, detail::handle M, class... Tag>
 constexpr auto std_dev(const A& a, const over<M>& mask, Tag... tag) { return detail::root(variance<Axes...>(a, mask, tag...)); }
 // clang-format on
 

@@ -282,7 +282,7 @@ template <auto Axis, auto Before, detail::handle A, class... X> constexpr auto p
   return a;
 }
 template <auto Axis, auto Before, auto After, detail::handle A> constexpr auto pad(const A& a, detail::misplaced, detail::misplaced = {}) {
-  static_assert(detail::never<A>, "tapeless: pad<axis, before, after>(a): behind a stands tl::fill(v), tl::reflect, tl::edge or tl::wrap_around, or nothing");
+  static_assert(detail::never<A>, "tapeless: pad<axis, before, after>(a): behind a stands tl::fill_value(v), tl::reflect, tl::edge or tl::wrap_around, or nothing");
   return a;
 }
 template <class T, detail::handle A, class... X> constexpr auto one_hot(const A& label, const X&...) {

@@ -6,6 +6,7 @@
 #pragma once
 #include <concepts>
 #include "elementwise.hpp"
+#include "epsilon.hpp"
 #include "functions.hpp"
 #include "reduce.hpp"
 
@@ -59,7 +60,7 @@ constexpr auto reduced(const handle auto& losses, unreduced_t) { return losses; 
 } // namespace detail
 
 // Shapes: two tensors of one shape, or one of them is a number. The mean is a scalar; with unreduced the shape stays.
-// Options stand in any order. Errors: compile errors for shapes and types. The element type is float or double.
+// Two options stand in either order. Errors: compile errors for shapes and types. The element type is float or double.
 // Cost: stated with each, flops an element, and one for the mean.
 
 // mse_loss(a, b) = mean((a - b)^2). 2 flops
@@ -145,18 +146,19 @@ constexpr auto poisson_nll_loss(const A& a, const B& count, Tag... tag) {
 // gaussian_nll_loss(a, b, v) = mean((log(v) + (a - b)^2 / v) / 2), v: variances, of a's shape, raised to
 // eps; less log(2 pi) / 2. 7 flops
 template <detail::handle A, detail::operand B, detail::handle V>
-constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, double eps, unreduced_t) {
+constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, detail::epsilon eps, unreduced_t) {
   detail::require_one_shape(a, b);
   detail::require_one_shape(a, v);
-  const auto bounded = max(v, eps);
+  const auto bounded = max(v, eps.value);
   return 0.5 * (log(bounded) + square(a - b) / bounded);
 }
 template <detail::handle A, detail::operand B, detail::handle V>
-constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, double eps = 1e-6) {
+constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, detail::epsilon eps = 1e-6) {
   return mean(gaussian_nll_loss(a, b, v, eps, unreduced));
 }
 template <detail::handle A, detail::operand B, detail::handle V>
-constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, unreduced_t, double eps = 1e-6) {
+constexpr auto gaussian_nll_loss(const A& a, const B& b, const V& v, unreduced_t,
+                                 detail::epsilon eps = 1e-6) {
   return gaussian_nll_loss(a, b, v, eps, unreduced);
 }
 

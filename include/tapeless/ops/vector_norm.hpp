@@ -6,6 +6,7 @@
 //
 // They are written with other ops. Where a root would be that of 0, its derivative is 0: a subgradient, and right for a square.
 #pragma once
+#include <concepts>
 #include <limits>
 #include "elementwise.hpp"
 #include "functions.hpp"
@@ -45,19 +46,20 @@ template <handle A, handle B> constexpr auto broadcast_with(const A& a, const B&
 // sqrt(a), with the derivative 0 at 0
 template <handle A> constexpr auto root(const A& a) { return where(a == 0.0, 0.0, sqrt(a)); }
 
-template <auto... Axes, handle A, class... Keep>
+template <std::integral auto... Axes, handle A, class... Keep>
 constexpr auto pow_of_sum(const A& powers, double p, const Keep&... keep) {
   const auto total = sum<Axes...>(powers, keep...);
   return where(total == 0.0, 0.0, pow(total, 1 / p));
 }
 // max, which does not compile for empty axes, whatever p is
-template <auto... Axes, handle A, class... Keep> constexpr auto largest_of(const A& a, const Keep&...) {
+template <std::integral auto... Axes, handle A, class... Keep> constexpr auto largest_of(const A& a,
+                                                                                         const Keep&...) {
   const shape s = graph_of(a)[a.id()].s;
   require(graph_of(a), count_of(s, axes_mask<Axes...>(s.rank)) != 0,
           "tapeless: max<axes...>(a), min<axes...>(a), logsumexp<axes...>(a): the axes are not empty", s);
   return apply_reduction < max_reduce, sizeof...(Keep) != 0, false, Axes... > (a);
 }
-template <auto... Axes, handle A, class... Keep>
+template <std::integral auto... Axes, handle A, class... Keep>
 constexpr auto norm_of_order(const A& a, double p, const Keep&... keep) {
   const auto size = [&] { return abs(a); };
   using result = decltype(sum<Axes...>(a, keep...));
@@ -77,25 +79,26 @@ constexpr auto norm_of_order(const A& a, double p, const Keep&... keep) {
 // Over all axes if none is given; with keepdims they keep extent 1. A vector of zeros has the derivative 0.
 // Errors: compile errors, those of sum (p = infinity: of max).
 // Cost: two flops an element, two for each result; p = 1 and infinity: none of the latter; other p: one more an element (pow).
-template <auto... Axes, detail::handle A> constexpr auto norm(const A& a, double p = 2) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto norm(const A& a, double p = 2) {
   return detail::norm_of_order<Axes...>(a, p);
 }
-template <auto... Axes, detail::handle A> constexpr auto norm(const A& a, keepdims_t) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto norm(const A& a, keepdims_t) {
   return detail::norm_of_order<Axes...>(a, 2, keepdims);
 }
-template <auto... Axes, detail::handle A> constexpr auto norm(const A& a, double p, keepdims_t) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto norm(const A& a, double p,
+                                                                            keepdims_t) {
   return detail::norm_of_order<Axes...>(a, p, keepdims);
 }
 
 // normalize<axes...>(a) = a / max(norm(a), eps): vectors of length 1, and zeros where all are 0.
 // Cost: that of norm, and one flop an element.
-template <auto... Axes, detail::handle A> constexpr auto normalize(const A& a, double p = 2,
-                                                                   detail::epsilon eps = 1e-12) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto normalize(
+    const A& a, double p = 2, detail::epsilon eps = 1e-12) {
   return a / max(norm<Axes...>(a, p, keepdims), eps.value);
 }
 // cosine_similarity<axes...>(a, b) = sum(a b) / max(norm(a) norm(b), eps); over the last axis if none is given.
 // Cost: six flops an element, seven for each result.
-template <auto... Axes, detail::handle A, detail::handle B> constexpr auto cosine_similarity(
+template <std::integral auto... Axes, detail::handle A, detail::handle B> constexpr auto cosine_similarity(
     const A& a, const B& b, detail::epsilon eps = 1e-8) {
   if constexpr (sizeof...(Axes) == 0) return cosine_similarity<-1>(a, b, eps.value);
   else {
@@ -108,7 +111,7 @@ template <auto... Axes, detail::handle A, detail::handle B> constexpr auto cosin
 // pairwise_distance<axes...>(a, b, p) = norm<axes...>(a - b, p), over the last axis if none is given; a and b broadcast: of
 // points a (n, 1, d) and b (m, d) all n m distances. Where two points are equal the derivative is 0.
 // Cost: that of norm, and one flop an element.
-template <auto... Axes, class A, class B>
+template <std::integral auto... Axes, class A, class B>
   requires detail::handle_among<A, B>
 constexpr auto pairwise_distance(const A& a, const B& b, double p = 2) {
   if constexpr (sizeof...(Axes) == 0) return norm<-1>(a - b, p);
@@ -121,20 +124,21 @@ constexpr auto pairwise_distance(const A& a, const B& b, double p = 2) {
 // it is NaN, and of one element, unbiased.
 // Errors: as sum.   Cost: five flops an element, six for each result, one more if unbiased (three where n is named), two more
 // for std_dev.
-template <auto... Axes, detail::handle A> constexpr auto variance(const A& a) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto variance(const A& a) {
   return detail::apply_reduction<detail::variance<false>, false, false, Axes...>(a);
 }
-template <auto... Axes, detail::handle A> constexpr auto variance(const A& a, keepdims_t) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto variance(const A& a, keepdims_t) {
   return detail::apply_reduction<detail::variance<false>, true, false, Axes...>(a);
 }
-template <auto... Axes, detail::handle A> constexpr auto variance(const A& a, unbiased_t) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto variance(const A& a, unbiased_t) {
   return detail::apply_reduction<detail::variance<true>, false, false, Axes...>(a);
 }
-template <auto... Axes, detail::handle A> constexpr auto variance(const A& a, unbiased_t, keepdims_t) {
+template <std::integral auto... Axes, detail::handle A> constexpr auto variance(const A& a, unbiased_t,
+                                                                                keepdims_t) {
   return detail::apply_reduction<detail::variance<true>, true, false, Axes...>(a);
 }
-template <auto... Axes, detail::handle A, class... Tag> constexpr auto std_dev(const A& a,
-                                                                               const Tag&... tag) {
+template <std::integral auto... Axes, detail::handle A, class... Tag> constexpr auto std_dev(
+    const A& a, const Tag&... tag) {
   return detail::root(variance<Axes...>(a, tag...));
 }
 

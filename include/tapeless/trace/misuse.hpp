@@ -32,6 +32,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: roll<axis, shift>(a): the axis exists and is static") \
   rule("tapeless: slice<axis, begin, end, step>(a): the axis exists and is static, a has at most 5; 0 <= begin <= end <= extent, or, of a step below 0, -1 <= end <= begin < extent") \
   rule("tapeless: pad<axis, before, after>(a, mode): the axis exists and is static, and is long enough for the border") \
+  rule("tapeless: pad<axis, before, after>(a, tl::fill_value(v)): a is float or double, or int32 and v an integer; cast a first") \
   rule("tapeless: tril<k>(a), triu<k>(a): a has at least two axes") \
   rule("tapeless: diagonal<k>(a), trace<k>(a): a has two axes that it crosses; they are static, or k is 0 and they are equal") \
   rule("tapeless: eye_like(a): a has at least two axes") \
@@ -60,7 +61,7 @@ concept holds_for_these_shapes = Holds;
   rule("tapeless: real op(a, b): the element type is float or double; cast both first") \
   rule("tapeless: real op(a): the element type is float or double; cast<float>(a) first") \
   rule("tapeless: integer op(a, b): the element type is int32; a % b of real numbers is fmod or remainder, a & b of masks a && b") \
-  rule("tapeless: ~a: the element type is int32; of a mask it is !a") \
+  rule("tapeless: ~a: the element type is int32; of a mask it is !a; cast<std::int32_t>(a) real numbers first") \
   rule("tapeless: logical op(a, b): the element type is bool") \
   rule("tapeless: logical op(a): the element type is bool") \
   rule("tapeless: cast<T>(a): bf16 stores a float: cast to float first") \

@@ -1,0 +1,15 @@
+// expect: tapeless: pad<axis, before, after>(a, tl::fill_value(v)): a is float or double, or int32 and v an integer; cast a first
+// SPDX-FileCopyrightText: the tapeless authors
+// SPDX-License-Identifier: MIT
+#include <cstdint>
+#include <tapeless/tapeless.hpp>
+namespace tl = tapeless;
+
+constexpr auto f = [](auto x) {
+#ifdef TAPELESS_BAD
+  return tl::pad<1, 1, 1>(x, tl::fill_value(2.5));
+#else
+  return tl::pad<1, 1, 1>(x, tl::fill_value(2));
+#endif
+};
+constexpr tl::cost cost = tl::jit(f).cost<tl::tensor<std::int32_t, 4, 9>>();
