@@ -38,10 +38,7 @@ constexpr auto losses = cases<two<double>>(
         [](const auto& a, const auto& b) { return ref::huber(a, b, 4); }),
     composed(
         "huber_loss, unreduced, far",
-        [](const auto& a, const auto& b) {
-          return tl::huber_loss(a, b, tl::unreduced, 0.5) * 0.5 +
-                 tl::huber_loss(a, b, 0.5, tl::unreduced) * 0.5;
-        },
+        [](const auto& a, const auto& b) { return tl::huber_loss(a, b, tl::unreduced, 0.5); },
         [](const auto& a, const auto& b) { return ref::huber(a, b, 0.5); }),
     composed(
         "binary_cross_entropy_with_logits, unreduced",

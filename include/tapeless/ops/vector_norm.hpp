@@ -61,6 +61,9 @@ template <std::integral auto... Axes, handle A, class... Keep> constexpr auto la
 }
 template <std::integral auto... Axes, handle A, class... Keep>
 constexpr auto norm_of_order(const A& a, double p, const Keep&... keep) {
+  static_assert( // here, too: clang prints less ahead of the user's line
+      no_axis_is_bool<decltype(Axes)...>,
+      "tapeless: reduction<axes...>(a): an axis is a number; to keep the axes, tl::keepdims stands behind a");
   const auto size = [&] { return abs(a); };
   using result = decltype(sum<Axes...>(a, keep...));
   if (p == 2) return result(root(sum<Axes...>(square(a), keep...)));
